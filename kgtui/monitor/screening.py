@@ -119,7 +119,7 @@ class Screening:
     def _note_reset(
         self, group: str, at: float, rows: Sequence[Position], earlier: Sequence[int], earlier_at: int, went_back: bool
     ) -> None:
-        """Pass the offsets of two reads to the store, if they may show that offsets were reset.
+        """Pass the offsets of two reads to the event tracker, if they may show that offsets were reset.
 
         This is so if an offset went back, or if any offset changed while the group was Empty. Groups whose offsets are
         read at every poll are left out, because the store compares these reads itself.
@@ -137,7 +137,7 @@ class Screening:
             pairs = [(row.key, old, row.position) for row, old in zip(rows, earlier, strict=True)]
             before = {key: old for key, old, new in pairs if old >= 0 and new is not None}
             after = {key: new for key, _, new in pairs if key in before and new is not None}
-            self._store.note_positions(group, before, after, at, memberless=memberless)
+            self._store.events.positions_read(group, listing, before, after, at, memberless=memberless)
 
     def judge(self, group: str, trail: Trail | None = None, compared: LogStartCheck | None = None) -> None:
         """Apply all rules of screening to a group, and store the judgment (which problems the group possibly has).

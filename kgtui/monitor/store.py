@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kgtui.model.group import GroupConfig, GroupDescription, Listing
     from kgtui.model.health import GroupHealth
     from kgtui.model.judgment import Judgment
-    from kgtui.model.offsets import GroupOffsets, TopicPartition
+    from kgtui.model.offsets import GroupOffsets
     from kgtui.model.summary import Summary
 
 T = TypeVar("T")
@@ -53,6 +53,7 @@ class Store:
         events: finds events, such as a member that joined, in the changes of the data; None to find no events.
 
     Attributes:
+        events: the `EventTracker` from the argument `events`, or one that keeps no events.
         changes: log of the groups whose data has changed.
         unread_since: id of an Empty group → time in epoch seconds. In each partition with unread records, the oldest
             unread record was written at this time or earlier.
@@ -64,7 +65,7 @@ class Store:
     def __init__(self, keep: int, clock: Callable[[], float] = time.time, events: EventTracker | None = None) -> None:
         self._clock = clock
         self._keep = keep
-        self._events = events or EventTracker(EventLog(0), 0)
+        self.events = events or EventTracker(EventLog(0), 0)
         self.cluster = ClusterInfo(None)
         self.groups: dict[str, Listing] = {}
         self.listing_index = ListingIndex()
@@ -153,7 +154,7 @@ class Store:
         gone = {group: self.groups[group] for group in groups if group in self.groups}
         for group, old in gone.items():
             self._forget(group, old, moves)
-        self._events.gone(tuple(gone.items()), self._clock())
+        self.events.gone(tuple(gone.items()), self._clock())
         self._update_index(moves)
 
     def _update_index(self, moves: ListingMoves) -> None:
@@ -166,7 +167,7 @@ class Store:
         if old == listing:
             return
         if old is not None or not first:
-            self._events.listed(group, old, listing, now)
+            self.events.listed(group, old, listing, now)
         if old is not None:
             group = self.listing_index.stored_id(group, old)
             moves.left[old].append(group)
@@ -200,7 +201,7 @@ class Store:
         """Change the given attributes of a broker's status."""
         status = self.brokers.get(node) or BrokerStatus(node, self.cluster.address(node) or f"broker {node}")
         self.brokers[node] = after = replace(status, **changes)  # type: ignore[arg-type]
-        self._events.broker_polled(status, after, self._clock())
+        self.events.broker_polled(status, after, self._clock())
         self._stale.add("brokers")
 
     def drop_broker(self, node: int) -> None:
@@ -268,7 +269,7 @@ class Store:
             self._stale.add("screened")
             self.changes.add(group)
             if self.screening.put(group, judgment):
-                self._events.judged(group)
+                self.events.judged(group)
 
     def track_members(self, group: str, at: float, description: GroupDescription | None, *, memberless: bool) -> None:
         """Pass the newest members of a group to the event tracker, which finds members that joined or left.
@@ -280,9 +281,9 @@ class Store:
         """
         listing = self.groups[group]
         if description is not None:
-            self._events.described(description, listing, at, in_full=group in self.details)
+            self.events.described(description, listing, at, in_full=group in self.details)
         elif memberless and (broker := self.brokers.get(listing.coordinator)) is not None:
-            self._events.listed_without_members(group, listing, broker.answered_at, at)
+            self.events.listed_without_members(group, listing, broker.answered_at, at)
 
     def set_unobserved(self, count: int) -> None:
         """Store how many groups have a possible problem, but are read as rarely as healthy groups.
@@ -305,25 +306,7 @@ class Store:
     def put_offsets(self, group: str, value: GroupOffsets) -> None:
         before = self.offsets.get(group)
         if self._keep_reading(self.offsets, "offsets", group, value):
-            self._events.offsets_read(group, self.groups[group], before.value if before else None, value, self._clock())
-
-    def note_positions(
-        self,
-        group: str,
-        before: Mapping[TopicPartition, int],
-        after: Mapping[TopicPartition, int],
-        at: float,
-        *,
-        memberless: bool,
-    ) -> None:
-        """Add an event if the positions in two background reads show that offsets were reset or went back.
-
-        Args:
-            before, after: `(topic, partition)` → committed offset or share-partition start offset.
-            at: time of the newest read, in seconds since the epoch.
-            memberless: whether the group had no members at both reads.
-        """
-        self._events.positions_read(group, self.groups[group], before, after, at, memberless=memberless)
+            self.events.offsets_read(group, self.groups[group], before.value if before else None, value, self._clock())
 
     def extend_offsets(self, group: str, extend: Callable[[GroupOffsets], GroupOffsets]) -> None:
         """Replace the stored offsets of a group with `extend(offsets)`. The time of the read stays the same."""
@@ -334,7 +317,7 @@ class Store:
     def put_configs(self, group: str, value: tuple[GroupConfig, ...]) -> None:
         before = self.configs.get(group)
         if self._keep_reading(self.configs, "configs", group, value) and before is not None and before.value:
-            self._events.configs_read(group, self.groups[group], before.value, value, self._clock())
+            self.events.configs_read(group, self.groups[group], before.value, value, self._clock())
 
     def put_health(self, group: str, health: GroupHealth) -> None:
         """Store the health verdict on a group, if the group still exists."""
@@ -342,7 +325,7 @@ class Store:
             self.health[group] = health
             self.changes.add(group)
             self._stale.add("health")
-            self._events.judged(group)
+            self.events.judged(group)
 
     def drop_health(self, group: str) -> None:
         """Remove the health verdict on a group whose reads are no longer stored."""
@@ -421,6 +404,6 @@ class Store:
             access=self.access,
             unobserved=self.unobserved,
             changes=self.changes.mark,
-            found_problems=self._events.found,
+            found_problems=self.events.found,
             **self._frozen,
         )
