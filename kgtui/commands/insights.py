@@ -169,7 +169,7 @@ def as_text(
 
     Args:
         now: current time, in seconds since the epoch.
-        since: time, in seconds since the epoch, at or after which the past problems in `findings` ended. None if only
+        since: the past problems in `findings` ended at or after this time, in seconds since the epoch. None if only
             current problems were requested.
         evidence: whether to add the table rows on which each finding is based.
         width: maximum length of a line, in terminal cells; None for no limit. Commands are never wrapped.

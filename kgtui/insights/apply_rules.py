@@ -29,7 +29,8 @@ def read_insights(path: LakePath | str, since: float | None = None) -> Insights:
     """Return all findings (problems of groups) in the gold tables (results of the pipeline) of a lake.
 
     Args:
-        since: time, in epoch seconds, at or after which the past problems to return ended; None for no past problems.
+        since: past problems are returned if they ended at or after this time, in epoch seconds; None for no past
+            problems.
 
     Raises:
         LakeError: the folder is not a lake, or none of its gold tables can be read.
@@ -41,7 +42,8 @@ def find_insights(gold: Gold, since: float | None = None) -> Insights:
     """Return all findings (problems of groups) in the gold tables (results of the pipeline).
 
     Args:
-        since: time, in epoch seconds, at or after which the past problems to return ended; None for no past problems.
+        since: past problems are returned if they ended at or after this time, in epoch seconds; None for no past
+            problems.
 
     Raises:
         LakeError: none of the gold tables can be read.

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from kgtui.model.health.values import Loss
     from kgtui.model.health.wording import Clock
     from kgtui.model.judgment import Judgment
-    from kgtui.model.members import Member
     from kgtui.model.snapshot import Snapshot
 
 _MOST_NAMED = 3  # maximum number of members that the text of a diagnosis names
@@ -158,14 +157,9 @@ def _who(snapshot: Snapshot, group: str, kind: Problem, health: GroupHealth | No
     return ""
 
 
-def _members(snapshot: Snapshot, group: str) -> tuple[Member, ...]:
-    reading = snapshot.details.get(group)
-    return (reading.value.members if reading is not None else None) or ()
-
-
 def _owner(snapshot: Snapshot, group: str, topic: str, partition: int) -> str:
     """Return a text such as `client-1 at /10.0.0.7 owns orders-3`, or `no member owns orders-3`; empty if not known."""
-    reading, members = snapshot.details.get(group), _members(snapshot, group)
+    reading, members = snapshot.details.get(group), facts.members_of(snapshot, group)
     if reading is None or not members:
         return ""
     owners = owners_by_partition(reading.value).get((topic, partition))
@@ -211,7 +205,7 @@ def _who_flaps(snapshot: Snapshot, group: str) -> str:
 
 
 def _who_is_idle(snapshot: Snapshot, group: str) -> str:
-    members = _members(snapshot, group)
+    members = facts.members_of(snapshot, group)
     labels = member_labels(members)
     idle = sorted(labels[member.member_id] for member in members if member.assigned_count == 0)
     return _and_more([f"{label} has no partition" for label in idle[:_MOST_NAMED]], len(idle))
@@ -230,7 +224,7 @@ def _who_delays(snapshot: Snapshot, group: str, health: GroupHealth) -> str:
     if not health.holding_up:
         classic = facts.type_of(snapshot, group) == "classic"
         return "not known: Kafka does not report which member of a classic group is late" if classic else ""
-    labels = member_labels(_members(snapshot, group))
+    labels = member_labels(facts.members_of(snapshot, group))
     named = []
     for member_id, epochs in list(health.holding_up.items())[:_MOST_NAMED]:
         member = labels.get(member_id, member_id)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from kgtui.model.answer import Fault
     from kgtui.model.group import GroupDescription
+    from kgtui.model.members import Member
     from kgtui.model.offsets import GroupOffsets
     from kgtui.model.snapshot import Reading, Snapshot
     from kgtui.model.summary import Summary
@@ -192,6 +193,12 @@ def topics(snapshot: Snapshot, group: str) -> tuple[str, ...] | None:
     if swept is None and (subscribed is None or with_offset is None):
         return None
     return tuple(sorted({*(swept or ()), *(subscribed or ()), *(with_offset or ())}))
+
+
+def members_of(snapshot: Snapshot, group: str) -> tuple[Member, ...]:
+    """Return the members in the newest description of a group; empty if they are not known."""
+    reading = snapshot.details.get(group)
+    return (None if reading is None else reading.value.members) or ()
 
 
 def member_values_reader(key: str) -> Callable[[Snapshot, str], tuple[str, ...] | None]:

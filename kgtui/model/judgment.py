@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kgtui.model.group_types import EMPTY, REBALANCING
 from kgtui.model.problem import ABANDONED_TIME, ONLY_COUNTED, PROBLEM_TEXTS, SEVERITY, GroupStatus, Problem
-from kgtui.model.trail import number_of_reads
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -234,6 +233,8 @@ def judgment_of_summary(
     if summary.screened:
         return SCREENED_OK
     if state != EMPTY and (summary.lag or state in REBALANCING):
+        from kgtui.model.trail import number_of_reads
+
         return READ_ONCE if number_of_reads(summary.trail) < 2 else NO_PROGRESS_YET
     if not summary.lag:
         return READ_OK

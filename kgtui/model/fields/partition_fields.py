@@ -165,12 +165,13 @@ def partition_rows(snapshot: Snapshot, group: str) -> list[PartitionRow]:
 
     The rows cover all partitions in which the group has an offset, or which a member of the group owns.
     """
+    from kgtui.model.facts import members_of
     from kgtui.model.member_names import member_names, owners_by_partition
     from kgtui.model.offsets import PartitionLag, lags
 
     offsets, description = snapshot.offsets.get(group), snapshot.details.get(group)
     owners = owners_by_partition(None if description is None else description.value)
-    names = member_names((None if description is None else description.value.members) or ())
+    names = member_names(members_of(snapshot, group))
     share = {(row.topic, row.partition) for row in offsets.value.share} if offsets is not None else set()
     rows = lags(offsets.value) if offsets is not None else []
     with_offset = {(row.topic, row.partition) for row in rows}

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
+from kgtui.model.facts import is_lag_incomplete
 from kgtui.model.query.lexer import spelled
 from kgtui.model.query.patterns import fuzzy_matcher, regex_matcher
 from kgtui.model.query.term_catalog import TERM_KEYS, UNKNOWN, FlagKey, ListingKey, NameKey, NumberKey
@@ -287,17 +288,12 @@ class NumberTerm:
         # `offsets`) that may have newer data than the summary.
         summaries, newer = snapshot.summaries, getattr(snapshot, entry.newer_in)
         number, negated, is_lag = attrgetter(entry.in_summary), self.negated, entry.in_summary == "lag"
-        if is_lag and snapshot.hides_topics:
-            return lambda group: self.of_group(group, snapshot, marked)
-        failed = snapshot.group_faults
 
         def holds(group: str) -> bool | None:
             summary = summaries.get(group)
-            if summary is None or group in newer:
+            if summary is None or group in newer or (is_lag and is_lag_incomplete(snapshot, group, summary)):
                 return self.of_group(group, snapshot, marked)
-            if is_lag and (summary.lag_at is None or summary.fault is not None or group in failed):
-                return self.of_group(group, snapshot, marked)
-            answer = self._holds(number(summary), is_lag and (summary.lag_unknown > 0 or summary.hidden))
+            answer = self._holds(number(summary), at_least=False)
             return None if answer is None else answer is not negated
 
         return holds

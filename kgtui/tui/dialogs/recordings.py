@@ -158,8 +158,7 @@ class OpenRecordingDialog(TextPrompt["Session"]):
         exists = await asyncio.to_thread(is_lake, self._lake.path)
         if not exists and self.lake.value == str(self._lake.path):
             self._without_folder = self.NO_LAKE
-            self.lake.value = ""
-            self.query_one("#span", Static).update(Content(self.NO_LAKE))
+            self.lake.value = ""  # `_show_span` then shows the text.
             if not self.time.value:
                 self.lake.focus()
 

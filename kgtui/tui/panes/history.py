@@ -10,7 +10,7 @@ from textual import work
 from textual.binding import Binding, BindingType
 
 from kgtui.errors import KgtuiError
-from kgtui.model.facts import may_hide_topics
+from kgtui.model.facts import may_hide_topics, members_of
 from kgtui.model.timeline import Change, GroupTimeline, timeline_of
 from kgtui.tui import text
 from kgtui.tui.messages import TimeRequested
@@ -240,8 +240,7 @@ class HistoryPane(Pane):
         self._show_lines(lines)
         self._placeholder = "no changes in this period"
         self.table.set_placeholder(self._placeholder)
-        reading = None if self.snapshot is None or self.group is None else self.snapshot.details.get(self.group)
-        members = () if reading is None else reading.value.members or ()
+        members = () if self.snapshot is None or self.group is None else members_of(self.snapshot, self.group)
         # If the cursor is on the first row (the newest change), keep it on the first row when newer changes are added.
         self.table.set_rows(with_member_names(timeline.log[::-1], members), at_top=self.table.cursor == 0)
 

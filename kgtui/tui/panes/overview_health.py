@@ -196,8 +196,7 @@ def _rebalances(health: GroupHealth) -> Iterator[Field]:
 def _held_up(snapshot: Snapshot, group: str, health: GroupHealth) -> Iterator[Field]:
     if not health.holding_up:
         return
-    reading = snapshot.details.get(group)
-    names = member_names((None if reading is None else reading.value.members) or ())
+    names = member_names(facts.members_of(snapshot, group))
     cells: list[Cell] = []
     for member, behind in list(health.holding_up.items())[:_MOST_MEMBERS_NAMED]:
         distance = "has left" if behind is None else f"{counted(behind, 'epoch')} behind"
