@@ -16,6 +16,7 @@ never 0.
 | `snapshot` | `Snapshot`: all data about a cluster at one time |
 | `summary` | `Summary`: the values that the sweep (kgtui's background read of all groups) stores for each group |
 | `trail` | `Trail`: the results of the last few background reads of a group, in few bytes |
+| `encoded_trail` | binary form of a `Trail`, and functions that read only parts of it |
 | `member_names` | short unique names of members, and the owners of partitions |
 | `facts` | looks up members, lag and topics of a group in a snapshot |
 | `fields` | the catalog of all values that kgtui shows |

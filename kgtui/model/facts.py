@@ -300,7 +300,7 @@ def last_progress(snapshot: Snapshot, group: str) -> float | None:
 
 def lag_samples(snapshot: Snapshot, group: str) -> tuple[int, ...]:
     """Return the total lag of a group in each of its last few background reads, oldest first; may be empty."""
-    from kgtui.model.trail import lag_samples
+    from kgtui.model.encoded_trail import lag_samples
 
     summary = snapshot.summaries.get(group)
     return () if summary is None else tuple(lag_samples(summary.trail))
@@ -312,7 +312,7 @@ def lag_trend(snapshot: Snapshot, group: str) -> float | None:
     The result is negative if the lag falls. It is None if there were fewer than two reads, if no lag is known, or if
     the number of partitions with unknown lag has changed.
     """
-    from kgtui.model.trail import lag_trend
+    from kgtui.model.encoded_trail import lag_trend
 
     summary = snapshot.summaries.get(group)
     return None if summary is None or summary.lag is None else lag_trend(summary.trail)
@@ -324,7 +324,7 @@ def lag_trend_and_span(snapshot: Snapshot, group: str) -> tuple[float, float] | 
     `trend` is the result of `lag_trend`. `seconds` is the time from the oldest to the newest background read from which
     the trend is computed.
     """
-    from kgtui.model.trail import lag_trend_and_span
+    from kgtui.model.encoded_trail import lag_trend_and_span
 
     summary = snapshot.summaries.get(group)
     return None if summary is None or summary.lag is None else lag_trend_and_span(summary.trail)

@@ -233,7 +233,7 @@ def judgment_of_summary(
     if summary.screened:
         return SCREENED_OK
     if state != EMPTY and (summary.lag or state in REBALANCING):
-        from kgtui.model.trail import number_of_reads
+        from kgtui.model.encoded_trail import number_of_reads
 
         return READ_ONCE if number_of_reads(summary.trail) < 2 else NO_PROGRESS_YET
     if not summary.lag:

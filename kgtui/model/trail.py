@@ -4,33 +4,37 @@ For each of the last few reads, a trail has the sums of offsets and lag over all
 trail has the newest position (committed offset or share-partition start offset) and, if there are unread records, for
 how long there have been unread records without a change of the position. Times are whole epoch seconds.
 
-Trails are stored as bytes to save memory: at most 300 bytes for 10 partitions, and 220 if the sum of the log end
-offsets is below 2³¹. An encoded trail always has room for `SAMPLES` reads and `REBALANCES_KEPT` rebalances, so that its
-size rarely changes. If encoded trails grew, the small blocks that the shorter ones leave behind would waste several
-megabytes in a cluster with 100,000 groups.
+Trails are stored as bytes to save memory (see `kgtui.model.encoded_trail`).
 """
 
 from __future__ import annotations
 
 from array import array
-from struct import Struct, error
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from struct import error
+from typing import TYPE_CHECKING, NamedTuple
 
+from kgtui.model.encoded_trail import (
+    HEADER,
+    NARROW_FORMAT,
+    REBALANCED_AT,
+    REBALANCES_KEPT,
+    REWIND,
+    SAMPLES,
+    WIDE,
+    WIDE_FORMAT,
+    Format,
+    format_and_samples,
+    sums_in,
+)
 from kgtui.model.group import membership_signature
 from kgtui.model.group_types import REBALANCING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from kgtui.model.group import GroupDescription
     from kgtui.model.members import Member
     from kgtui.model.offsets import Position
-
-SAMPLES = 5
-"""Maximum number of background reads of a group whose results (sums of offsets and lag) are kept.
-
-If there are more reads, the results of the oldest one are dropped.
-"""
 
 WAITED_MAX = 0xFFFF
 """Longest time without a change of an offset that is stored for a group's partition, in seconds (18 hours).
@@ -38,21 +42,7 @@ WAITED_MAX = 0xFFFF
 A longer time is stored as this maximum.
 """
 
-REBALANCES_KEPT = 3
-"""Maximum number of rebalances of a group whose times are kept. If there are more, the oldest one is dropped."""
-
 _UNKNOWN = -1
-_HEADER = Struct("<BIIIIIHHBBI")
-"""Format of the first bytes of an encoded `Trail`.
-
-The first byte is the number of reads in the trail. `_WIDE` is added to this byte if each offset has 8 bytes instead of
-4.
-"""
-_WIDE = 0x80
-"""Added to the first byte of an encoded `Trail` if its offsets and lags have 8 bytes instead of 4."""
-_REBALANCED_AT = Struct(f"<{REBALANCES_KEPT}I")
-"""Format of the times of the last rebalances in an encoded `Trail`."""
-_REWIND = Struct("<IIqB")
 _MOST_COMPARED = 500
 """Maximum number of partitions that `Trail._moved_forward` compares. If a group has more, the method returns False.
 
@@ -88,24 +78,6 @@ class Sums(NamedTuple):
     def positions(self) -> int:
         """Sum of the committed offsets (or share-partition start offsets) of the partitions with a known lag."""
         return self.log_ends - self.lag
-
-
-class _Format(NamedTuple):
-    """Binary formats in an encoded `Trail`.
-
-    Attributes:
-        sums: format of the sums of offsets and lag in one read.
-        two_sums: format of the sums of two reads in a row.
-        position: type code of the `array` of offsets, one per partition.
-    """
-
-    sums: Struct
-    two_sums: Struct
-    position: Literal["i", "q"]
-
-
-_NARROW_FORMAT = _Format(Struct("<IiiH"), Struct("<IiiHIiiH"), "i")
-_WIDE_FORMAT = _Format(Struct("<IqqH"), Struct("<IqqHIqqH"), "q")
 
 
 class Trail:
@@ -152,42 +124,42 @@ class Trail:
         trail = cls()
         if not data:
             return trail
-        form, samples = _format_and_samples(data)
+        form, samples = format_and_samples(data)
         (
             _, trail._layout, trail._members, trail._partial, trail.first_at, trail.progress_at, trail.pace,
             trail.rebalances, trail.reads, trail.idle, partitions,
-        ) = _HEADER.unpack_from(data)  # fmt: skip
-        trail.samples = [Sums(*row) for row in _sums_in(data, form, samples)]
+        ) = HEADER.unpack_from(data)  # fmt: skip
+        trail.samples = [Sums(*row) for row in sums_in(data, form, samples)]
         positions = array(form.position)
-        start = _HEADER.size + SAMPLES * form.sums.size
+        start = HEADER.size + SAMPLES * form.sums.size
         end = start + positions.itemsize * partitions
         positions.frombytes(data[start:end])
         trail.positions.extend(positions.tolist())
         start, end = end, end + 2 * partitions
         trail.waited.frombytes(data[start:end])
-        trail.rebalanced_at = _REBALANCED_AT.unpack_from(data, end)
-        end += _REBALANCED_AT.size
+        trail.rebalanced_at = REBALANCED_AT.unpack_from(data, end)
+        end += REBALANCED_AT.size
         if end < len(data):
-            trail._rewind = _REWIND.unpack_from(data, end)
+            trail._rewind = REWIND.unpack_from(data, end)
         return trail
 
     def encode(self) -> bytes:
         try:
-            return self._encode(_NARROW_FORMAT)
+            return self._encode(NARROW_FORMAT)
         except (error, OverflowError):
-            return self._encode(_WIDE_FORMAT)
+            return self._encode(WIDE_FORMAT)
 
-    def _encode(self, form: _Format) -> bytes:
+    def _encode(self, form: Format) -> bytes:
         """Encode this trail. Raises `struct.error` or OverflowError if a value is too large for the format."""
-        first = len(self.samples) + (_WIDE if form is _WIDE_FORMAT else 0)
-        header = _HEADER.pack(
+        first = len(self.samples) + (WIDE if form is WIDE_FORMAT else 0)
+        header = HEADER.pack(
             first, self._layout, self._members, self._partial, self.first_at, self.progress_at, self.pace,
             self.rebalances, self.reads, self.idle, len(self.positions),
         )  # fmt: skip
         sums = b"".join([form.sums.pack(*row) for row in self.samples]).ljust(SAMPLES * form.sums.size, b"\0")
         positions = array(form.position, self.positions).tobytes()
-        rebalanced_at = _REBALANCED_AT.pack(*self.rebalanced_at)
-        rewind = b"" if self._rewind is None else _REWIND.pack(*self._rewind)
+        rebalanced_at = REBALANCED_AT.pack(*self.rebalanced_at)
+        rewind = b"" if self._rewind is None else REWIND.pack(*self._rewind)
         return b"".join((header, sums, positions, self.waited.tobytes(), rebalanced_at, rewind))
 
     @property
@@ -367,85 +339,6 @@ class Trail:
         self.samples = self.samples[-1:]
         self.reads = min(self.reads, 2)
         self.waited = array("H", bytes(2 * len(self.waited)))
-
-
-def number_of_reads(data: bytes) -> int:
-    """Return `Trail.reads` of an encoded trail; 0 for empty bytes."""
-    return _HEADER.unpack_from(data)[8] if data else 0
-
-
-def lag_samples(data: bytes) -> list[int]:
-    """Return a group's total lag in each of its last background reads, oldest first.
-
-    Args:
-        data: an encoded `Trail`. Only the lags in it are decoded, because this is faster.
-    """
-    form, samples = _format_and_samples(data)
-    return [row[2] for row in _sums_in(data, form, samples)]
-
-
-def lag_trend(data: bytes) -> float | None:
-    """Return the change of a group's total lag over its last background reads, in records per second.
-
-    None if there are fewer than two reads, or if the first and the last read differ in the number of partitions with
-    unknown lag.
-
-    Args:
-        data: an encoded `Trail`, which contains the reads.
-    """
-    found = lag_trend_and_span(data)
-    return None if found is None else found[0]
-
-
-def lag_trend_and_span(data: bytes) -> tuple[float, float] | None:
-    """Return `(trend, seconds)` of the last background reads of a group.
-
-    `trend` is the change of the total lag in records per second. `seconds` is the time between the first and the last
-    read. The result is None if there are fewer than two reads, or if the first and the last read differ in the number
-    of partitions with unknown lag.
-
-    Args:
-        data: an encoded `Trail`, which contains the reads.
-    """
-    form, samples = _format_and_samples(data)
-    if samples < 2:
-        return None
-    began, _, before, unknown = form.sums.unpack_from(data, _HEADER.size)
-    at, _, now, still_unknown = form.sums.unpack_from(data, _HEADER.size + (samples - 1) * form.sums.size)
-    if at <= began or unknown != still_unknown:
-        return None
-    return (now - before) / (at - began), at - began
-
-
-def last_rates(data: bytes) -> tuple[float, float] | None:
-    """Return how many records per second were written and consumed between the last two background reads of a group.
-
-    None if there are fewer than two reads.
-
-    Args:
-        data: an encoded `Trail`, which contains the reads.
-    """
-    form, samples = _format_and_samples(data)
-    if samples < 2:
-        return None
-    began, first_end, first_lag, _, at, end, lag, _ = form.two_sums.unpack_from(
-        data, _HEADER.size + (samples - 2) * form.sums.size
-    )
-    if at <= began:
-        return None
-    written, consumed, seconds = end - first_end, (end - lag) - (first_end - first_lag), at - began
-    return max(written, 0) / seconds, max(consumed, 0) / seconds
-
-
-def _format_and_samples(data: bytes) -> tuple[_Format, int]:
-    """Return (format, number of reads) of an encoded `Trail`; 0 reads if `data` is empty."""
-    wide, samples = divmod(data[0] if data else 0, _WIDE)
-    return (_WIDE_FORMAT if wide else _NARROW_FORMAT), samples
-
-
-def _sums_in(data: bytes, form: _Format, samples: int) -> Iterator[tuple[int, ...]]:
-    """Return the sums of offsets and lag in each read of an encoded `Trail`, oldest first, as the values of `Sums`."""
-    return form.sums.iter_unpack(data[_HEADER.size : _HEADER.size + samples * form.sums.size])
 
 
 def _hash(keys: Sequence[tuple[str, int]]) -> int:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from kgtui.model.encoded_trail import REBALANCES_KEPT, SAMPLES
 from kgtui.model.health.values import DEFAULT_WATCHING, GroupHealth
 from kgtui.model.judgment import Basis, Judgment
 from kgtui.model.number_format import counted
 from kgtui.model.problem import GroupStatus, Problem
-from kgtui.model.trail import REBALANCES_KEPT, SAMPLES, WAITED_MAX
+from kgtui.model.trail import WAITED_MAX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

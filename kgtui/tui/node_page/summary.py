@@ -8,8 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
+from kgtui.model.encoded_trail import last_rates
 from kgtui.model.problem import ONLY_COUNTED, Problem
-from kgtui.model.trail import last_rates
 from kgtui.tui.tree.grouping import STATE_UNKNOWN, type_label
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from kgtui.model import facts
+from kgtui.model.encoded_trail import SAMPLES
 from kgtui.model.judgment import NOT_READ, Basis
 from kgtui.model.problem import PROBLEM_TEXTS, SEVERITY, GroupStatus
 from kgtui.model.snapshot import FRESH_HEALTH
-from kgtui.model.trail import SAMPLES
 from kgtui.tui import text
 from kgtui.tui.sparkline import spark_rows
 

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from kgtui.model.encoded_trail import SAMPLES, lag_samples
 from kgtui.model.offsets import CommittedOffset, PartitionBounds, Position, ShareOffset, positions_of
-from kgtui.model.trail import SAMPLES, WAITED_MAX, Trail, lag_samples
+from kgtui.model.trail import WAITED_MAX, Trail
 from tests.unit.model.health.reads import described
 
 T0 = 1_700_000_000

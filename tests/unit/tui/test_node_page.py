@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kgtui.model.encoded_trail import last_rates
 from kgtui.model.judgment import Basis, Judgment
 from kgtui.model.offsets import Position
 from kgtui.model.problem import GroupStatus, Problem
 from kgtui.model.slices import run_at_once
-from kgtui.model.trail import Trail, last_rates
+from kgtui.model.trail import Trail
 from kgtui.tui.node_page.page import NodePage, PageSubject, _Sums, no_problem_placeholder
 from kgtui.tui.node_page.summary import GroupSetSummary, summary_steps
 from kgtui.tui.node_page.tables import BROKER_COLUMNS, PROBLEM_COLUMNS, broker_rows, problem_rows, state_table
